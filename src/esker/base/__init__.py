@@ -1,0 +1,1 @@
+"""Words that every room uses: Kafka's error numbers, the faults of bytes, errors. Imports nothing of ours."""
