@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::io::{Read, Write};
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+use lz4::liblz4::BlockChecksum;
 use lz4::{BlockMode, BlockSize, ContentChecksum, Decoder, EncoderBuilder};
 use zstd_safe::{CCtx, DCtx, InBuffer, OutBuffer};
 
@@ -240,6 +241,7 @@ fn pack_lz4(plain: &[u8], level: i32) -> Option<Vec<u8>> {
     let mut encoder = EncoderBuilder::new()
         .block_size(BlockSize::Max64KB)
         .block_mode(BlockMode::Independent)
+        .block_checksum(BlockChecksum::NoBlockChecksum)
         .checksum(ContentChecksum::NoChecksum)
         .level(high as u32)
         .build(Vec::with_capacity(plain.len() / 2 + 64))

@@ -13,7 +13,7 @@ class EskerError(Exception):
     """The root: everything that this package raises on purpose."""
 
 
-class Corrupt(EskerError):  # noqa: N818  (the family's name in the design)
+class Corrupt(EskerError):
     """Bytes that are not what they should be. `finding` has the fault and its place in the bytes given."""
 
     def __init__(self, finding: Finding) -> None:
@@ -24,5 +24,5 @@ class Corrupt(EskerError):  # noqa: N818  (the family's name in the design)
         return type(self), (self.finding,)
 
 
-class KernelMissing(EskerError):  # noqa: N818
+class KernelMissing(EskerError):
     """The kernel that ESKER_KERNEL asks for is not there, or no such kernel exists."""

@@ -6,7 +6,7 @@ The numbers are shared with the native kernel and shown in reports: they are nev
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from esker.base.kafka_errors import ErrorCode
 
@@ -17,7 +17,7 @@ class Fault(IntEnum):
     code: ErrorCode
     said: str
 
-    def __new__(cls, number: int, code: ErrorCode, said: str) -> Fault:
+    def __new__(cls, number: int, code: ErrorCode, said: str) -> Self:
         member = int.__new__(cls, number)
         member._value_ = number
         member.code = code

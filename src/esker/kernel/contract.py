@@ -67,20 +67,21 @@ class BatchHeader(NamedTuple):
     @property
     def log_append_time(self) -> bool:
         """Are all records stamped with the broker's time, which is `max_timestamp`?"""
-        return bool(self.attributes & Attribute.LOG_APPEND_TIME)
+        return self.magic > 0 and bool(self.attributes & Attribute.LOG_APPEND_TIME)
 
     @property
     def transactional(self) -> bool:
-        return bool(self.attributes & Attribute.TRANSACTIONAL)
+        return self.magic > 1 and bool(self.attributes & Attribute.TRANSACTIONAL)
 
     @property
     def control(self) -> bool:
-        return bool(self.attributes & Attribute.CONTROL)
+        return self.magic > 1 and bool(self.attributes & Attribute.CONTROL)
 
     @property
     def delete_horizon_ms(self) -> int | None:
         """When the cleaner may drop the tombstones or the marker in here; it is kept in `base_timestamp`."""
-        return self.base_timestamp if self.attributes & Attribute.DELETE_HORIZON else None
+        given = self.magic > 1 and self.attributes & Attribute.DELETE_HORIZON
+        return self.base_timestamp if given else None
 
 
 class Walk(NamedTuple):
@@ -199,8 +200,8 @@ class BinaryView(NamedTuple):
 
 
 class HeaderLists(NamedTuple):
-    """An Arrow list array of (key, value): int32 offsets, one more than records, into the two flat arrays. Keys are text: what
-    is not UTF-8 in them is replaced by U+FFFD, as Kafka's own clients do."""
+    """An Arrow list array of (key, value): int32 offsets, one more than records, into the two flat arrays. Keys
+    are text: what is not UTF-8 in them is replaced by U+FFFD, as Kafka's own clients do."""
 
     offsets: ReadableBuffer
     keys: Binary

@@ -172,11 +172,12 @@ def check_message(
     unpacked_limit: int = UNPACKED_LIMIT,
 ) -> Check:
     """`kernel.check` for the one message at `position`. Stricter than reading: on a disk the inner offsets rise and
-    none passes the wrapper's. Without `deep` what is inside of a compressed message is not looked at."""
+    none passes the wrapper's. Without `deep` the inside of a compressed message is neither looked at nor counted."""
     view = memoryview(data).cast("B")
     try:
         header = _message_at(view, position)
-        count = _checked(view, header, next_offset, unpacked_limit) if deep else _skimmed(view, header, next_offset)
+        count = _checked(view, header, next_offset, unpacked_limit) if deep else _skimmed(view, header)
+        _verify_order(header, -1, header.base_offset, next_offset)
     except Corrupt as error:
         return Check(0, 0, position, next_offset, error.finding)
     return Check(1, count, header.end, header.base_offset + 1, None)
@@ -192,9 +193,8 @@ def _message_at(data: memoryview, position: int) -> BatchHeader:
     return header
 
 
-def _skimmed(data: memoryview, header: BatchHeader, next_offset: int) -> int:
+def _skimmed(data: memoryview, header: BatchHeader) -> int:
     read_message(data, header)
-    _verify_order(header, -1, header.base_offset, next_offset)
     return max(header.record_count, 0)
 
 

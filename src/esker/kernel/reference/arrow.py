@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -114,7 +114,7 @@ def _values(column: Binary | BinaryView | None, count: int) -> list[bytes | None
     if column is None:
         return [None] * count
     if isinstance(column, BinaryView):
-        raise ValueError("columns of views cannot be encoded: decode without views")  # noqa: TRY004
+        raise ValueError("columns of views cannot be encoded: decode without views")
     data = memoryview(column.data).cast("B")
     spans = _spans(column.offsets, count, len(data))
     bitmap = None if column.validity is None else memoryview(column.validity).cast("B")
@@ -135,7 +135,7 @@ def _headers(column: HeaderLists, count: int) -> list[list[tuple[bytes, bytes | 
 
 def _spans(offsets: ReadableBuffer, count: int, size: int) -> list[tuple[int, int]]:
     ends = _numbers(offsets, "i", count + 1)
-    spans = list(zip(ends, ends[1:]))
+    spans = list(pairwise(ends))
     if not all(0 <= start <= end <= size for start, end in spans):
         raise ValueError("a column's offsets do not rise within its data")
     return spans

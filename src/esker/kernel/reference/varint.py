@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class BadVarint(Exception):  # noqa: N818  (never leaves the reference kernel)
+class BadVarint(Exception):
     """The bytes end inside the number, or it is too long."""
 
 

@@ -14,7 +14,7 @@ LENGTH = Struct(">i")
 BLOCK_BYTES = 32 << 10
 
 
-class BadFrame(Exception):  # noqa: N818  (never leaves the reference kernel)
+class BadFrame(Exception):
     """The lengths do not add up."""
 
 
