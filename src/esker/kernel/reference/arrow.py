@@ -104,10 +104,12 @@ def rows_of(columns: Columns) -> Rows:
 
 
 def _numbers(buffer: ReadableBuffer, kind: str, count: int) -> list[int]:
-    numbers = array(kind, bytes(memoryview(buffer).cast("B")))
-    if len(numbers) < count:
+    numbers = array(kind)
+    content = memoryview(buffer).cast("B")
+    if not 0 <= count <= len(content) // numbers.itemsize:
         raise ValueError("a column is shorter than the count")
-    return numbers[:count].tolist()
+    numbers.frombytes(content[: count * numbers.itemsize])
+    return numbers.tolist()
 
 
 def _values(column: Binary | BinaryView | None, count: int) -> list[bytes | None]:
@@ -136,6 +138,6 @@ def _headers(column: HeaderLists, count: int) -> list[list[tuple[bytes, bytes | 
 def _spans(offsets: ReadableBuffer, count: int, size: int) -> list[tuple[int, int]]:
     ends = _numbers(offsets, "i", count + 1)
     spans = list(pairwise(ends))
-    if not all(0 <= start <= end <= size for start, end in spans):
+    if not (0 <= ends[0] and ends[-1] <= size and all(start <= end for start, end in spans)):
         raise ValueError("a column's offsets do not rise within its data")
     return spans

@@ -1,0 +1,6 @@
+"""All rows, in the order in which they run."""
+
+from bench.row import Row
+from bench.rows import kernel
+
+ROWS: dict[str, Row] = {row.name: row for row in kernel.ROWS}
