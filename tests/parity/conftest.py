@@ -27,9 +27,10 @@ def kafka_broker(kafka_jars: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         yield broker
 
 
-@pytest.fixture(scope="session", params=["reference", "native"])
+@pytest.fixture(params=["reference", "native"])
 def kernel(request: pytest.FixtureRequest) -> Kernel:
-    """Each kernel in turn."""
+    """Each kernel in turn. Not kept for longer than a test: pytest would run all tests of one first, and with them
+    start over what their files share."""
     try:
         return load_native() if request.param == "native" else load_reference()
     except KernelMissing as error:

@@ -138,6 +138,6 @@ def _headers(column: HeaderLists, count: int) -> list[list[tuple[bytes, bytes | 
 def _spans(offsets: ReadableBuffer, count: int, size: int) -> list[tuple[int, int]]:
     ends = _numbers(offsets, "i", count + 1)
     spans = list(pairwise(ends))
-    if not (0 <= ends[0] and ends[-1] <= size and all(start <= end for start, end in spans)):
+    if not (ends[0] >= 0 and ends[-1] <= size and all(start <= end for start, end in spans)):
         raise ValueError("a column's offsets do not rise within its data")
     return spans
