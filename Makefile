@@ -18,8 +18,10 @@ help:  ## this list
 setup:  ## make .venv from the lock and build the native kernel; done in a moment the second time
 	@$(PYTHON) tools/setup.py
 
-demo: setup  ## show Esker at work on a segment file that a real Kafka wrote
+demo: setup  ## show Esker at work on segment files that real Kafkas wrote, and beside aiokafka's compiled code
 	@$(BIN)/esker demo $(SEGMENT)
+	@printf '\n== beside the compiled code of aiokafka, and a copy of the same bytes (limit)\n'
+	@$(BIN)/python -m bench kernel-check,kernel-decode
 
 style: setup
 	$(BIN)/ruff format --check .

@@ -100,11 +100,11 @@ fn fault_of(keyless: bool, timestamp: i64, append_time: bool, limits: &Limits) -
     if limits.keys_required && keyless {
         return Some(Fault::NoKey);
     }
-    if limits.log_append_time {
-        return append_time.then_some(Fault::TimestampType);
+    if timestamp != -1 && !limits.log_append_time {
+        let in_range = (limits.min_timestamp..=limits.max_timestamp).contains(&timestamp);
+        return (!in_range).then_some(Fault::Timestamp);
     }
-    let in_range = timestamp == -1 || (limits.min_timestamp..=limits.max_timestamp).contains(&timestamp);
-    (!in_range).then_some(Fault::Timestamp)
+    append_time.then_some(Fault::TimestampType)
 }
 
 pub struct Stamp {

@@ -18,6 +18,7 @@ const ZSTD: i16 = 4;
 const GZIP_WINDOW: u8 = 15;
 const GZIP_DEFAULT: i32 = -1;
 const LZ4_MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
+const LZ4_INDEPENDENT: u8 = 0x20;
 /// Kafka's level 9 is its default and means the fast compressor; every other level means the high one.
 const LZ4_FAST: i32 = 9;
 const LZ4_HIGH: std::ops::RangeInclusive<i32> = 3..=12;
@@ -126,9 +127,11 @@ fn unpack_snappy(packed: &[u8], room: &mut Room) -> Unpacked {
     })
 }
 
-/// One frame, as Java's reader takes it: no skippable ones before, and what follows it would be lost silently.
+/// One frame, as Java's reader takes it: no skippable ones before, no blocks that need the one before them. What
+/// follows the frame would be lost silently.
 fn unpack_lz4(packed: &[u8], room: &mut Room) -> Unpacked {
-    if !packed.starts_with(&LZ4_MAGIC) {
+    let flags = packed.get(LZ4_MAGIC.len()).copied().unwrap_or_default();
+    if !packed.starts_with(&LZ4_MAGIC) || flags & LZ4_INDEPENDENT == 0 {
         return Unpacked::Bad;
     }
     let Ok(decoder) = Decoder::new(packed) else { return Unpacked::Bad };

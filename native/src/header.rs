@@ -101,12 +101,20 @@ impl Fields<'_> {
 /// The header of the whole batch at `position`, which lies in the buffer or at its end.
 pub fn header_at(data: &[u8], position: usize) -> Result<Header, Fault> {
     let rest = &data[position..];
-    let Some(start) = rest.get(..UP_TO_MAGIC) else { return Err(Fault::Partial) };
-    let fields = Fields(rest);
-    let (size_field, magic) = (fields.i32(8), fields.i8(16));
-    if size_field < SMALLEST_SIZE[0] {
-        return Err(if start.iter().all(|byte| *byte == 0) { Fault::Zeros } else { Fault::Size });
+    if rest.len() < LOG_OVERHEAD {
+        return Err(Fault::Partial);
     }
+    // Each field is judged as soon as it is there, as Kafka does it.
+    let fields = Fields(rest);
+    let size_field = fields.i32(8);
+    if size_field < SMALLEST_SIZE[0] {
+        let zeros = rest.iter().take(UP_TO_MAGIC).all(|byte| *byte == 0);
+        return Err(if zeros { Fault::Zeros } else { Fault::Size });
+    }
+    if rest.len() < UP_TO_MAGIC {
+        return Err(Fault::Partial);
+    }
+    let magic = fields.i8(16);
     let Some(smallest) = usize::try_from(magic).ok().and_then(|magic| SMALLEST_SIZE.get(magic)) else {
         return Err(Fault::Magic);
     };

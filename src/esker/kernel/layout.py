@@ -11,7 +11,8 @@ CRC_FROM = 21  # the checksum covers everything from the attributes on
 MAX_TIMESTAMP_AT = 35
 
 HEADER = Struct(">qiibIhiqqqhii")
-HEADER_TO_MAGIC = Struct(">qiib")
+OFFSET_AND_SIZE = Struct(">qi")
+EPOCH_AND_MAGIC = Struct(">ib")
 STAMPED = Struct(">qii")  # base offset, size, leader epoch
 ATTRIBUTES = Struct(">h")
 MAX_TIMESTAMP = Struct(">q")

@@ -117,11 +117,18 @@ def test_lz4_takes_one_frame_and_nothing_after_it(kernel: Kernel) -> None:
     assert refusal(kernel, Codec.LZ4, packed + b"\0") == Finding(Fault.COMPRESSED, 0)
 
 
-@pytest.mark.parametrize("settings", [{"store_size": True}, {"block_linked": True}, {"content_checksum": True}])
+@pytest.mark.parametrize("settings", [{"store_size": True}, {"block_size": 7}, {"content_checksum": True}])
 def test_lz4_frames_of_other_settings_are_read(kernel: Kernel, settings: dict[str, Any]) -> None:
     from lz4 import frame
 
-    assert kernel.decompress(Codec.LZ4, frame.compress(PLAIN, **settings)) == PLAIN
+    assert kernel.decompress(Codec.LZ4, frame.compress(PLAIN, block_linked=False, **settings)) == PLAIN
+
+
+def test_lz4_blocks_that_need_the_one_before_are_refused(kernel: Kernel) -> None:
+    from lz4 import frame
+
+    packed = frame.compress(PLAIN, block_linked=True)
+    assert refusal(kernel, Codec.LZ4, packed) == Finding(Fault.COMPRESSED, 0)  # no Java reader could read them
 
 
 MIB = 1 << 20

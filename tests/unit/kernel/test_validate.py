@@ -79,6 +79,8 @@ FRAMES = [
     (ONE + ONE,                                    Finding(Fault.SEVERAL, len(ONE))),
     (ONE + message(),                              Finding(Fault.SEVERAL, len(ONE))),
     (ONE + bytes(100),                             Finding(Fault.ZEROS, len(ONE))),
+    (ONE + bytes(12),                              Finding(Fault.ZEROS, len(ONE))),     # a size field is there
+    (bytes(12),                                    Finding(Fault.ZEROS, 0)),
     (ONE + b"\1" + bytes(99),                      Finding(Fault.SIZE, len(ONE))),
     (ONE + ONE[:16] + b"\3" + ONE[17:],            Finding(Fault.MAGIC, len(ONE))),
 ]  # fmt: skip
@@ -89,7 +91,7 @@ def test_exactly_one_batch_of_magic_2(kernel: Kernel, data: bytes, finding: Find
     assert refused(kernel, data) == Refused(finding, [])
 
 
-@pytest.mark.parametrize("tail", [b"", ONE[:1], ONE[:-1], bytes(16)], ids=range(4))
+@pytest.mark.parametrize("tail", [b"", ONE[:1], ONE[:-1], bytes(11)], ids=range(4))
 def test_a_partial_batch_after_it_is_cut_off(kernel: Kernel, tail: bytes) -> None:
     assert accepted(kernel, ONE + tail) == Accepted(header_of(ONE), TIME, True)
 

@@ -29,7 +29,9 @@ ENDS = [
     (ONE[:16],                        Fault.PARTIAL),
     (ONE[:17],                        Fault.PARTIAL),
     (ONE[:-1],                        Fault.PARTIAL),
-    (bytes(16),                       Fault.PARTIAL),  # too few zeros to say what they are
+    (bytes(11),                       Fault.PARTIAL),  # the size field is not all there
+    (bytes(12),                       Fault.ZEROS),
+    (b"\1" + bytes(11),               Fault.SIZE),
     (bytes(17),                       Fault.ZEROS),
     (bytes(17) + ONE,                 Fault.ZEROS),
     (sized(ONE, 2**31 - 1),           Fault.PARTIAL),

@@ -97,10 +97,9 @@ def _with_timestamps(block: memoryview, header: BatchHeader) -> Iterator[tuple[S
 def _fault_of(spans: Spans, timestamp: int, header: BatchHeader, limits: AppendLimits) -> Fault | None:
     if limits.keys_required and spans.key is None:
         return Fault.NO_KEY
-    if limits.log_append_time:
-        return Fault.TIMESTAMP_TYPE if header.log_append_time else None
-    in_range = timestamp == -1 or limits.min_timestamp <= timestamp <= limits.max_timestamp
-    return None if in_range else Fault.TIMESTAMP
+    if timestamp != -1 and not limits.log_append_time:
+        return None if limits.min_timestamp <= timestamp <= limits.max_timestamp else Fault.TIMESTAMP
+    return Fault.TIMESTAMP_TYPE if header.log_append_time else None
 
 
 def _summary(refused: list[tuple[int, Fault]]) -> Finding:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 GZIP_WINDOW = 31
 LZ4_MAGIC = bytes.fromhex("04224d18")
+LZ4_INDEPENDENT = 0x20
 # Kafka's level 9 is its default and means the fast compressor; every other level means the high one.
 LZ4_FAST = 9
 LZ4_HIGH = (3, 12)
@@ -112,8 +113,10 @@ def _unpack_gzip(packed: bytes, limit: int) -> bytes:
 def _unpack_lz4(packed: bytes, limit: int) -> bytes:
     from lz4 import frame
 
-    # One frame, as Java's reader takes it: no skippable ones before, and what follows it would be lost silently.
-    if not packed.startswith(LZ4_MAGIC):
+    # One frame, as Java's reader takes it: no skippable ones before, no blocks that need the one before them. What
+    # follows the frame would be lost silently.
+    flags = packed[len(LZ4_MAGIC)] if len(packed) > len(LZ4_MAGIC) else 0
+    if not packed.startswith(LZ4_MAGIC) or not flags & LZ4_INDEPENDENT:
         raise _Bad
     stream = frame.LZ4FrameDecompressor()
     try:

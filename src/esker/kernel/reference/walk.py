@@ -9,12 +9,13 @@ from esker.base.faults import Fault, Finding
 from esker.kernel.contract import BatchHeader, Walk
 from esker.kernel.layout import (
     CODEC_BITS,
+    EPOCH_AND_MAGIC,
     HEADER,
-    HEADER_TO_MAGIC,
     INT64_MAX,
     LEGACY_MESSAGE,
     LEGACY_TIMESTAMP,
     LOG_OVERHEAD,
+    OFFSET_AND_SIZE,
     SMALLEST_SIZE,
     UP_TO_MAGIC,
 )
@@ -40,13 +41,15 @@ def begin(data: memoryview, position: int) -> memoryview:
 def header_at(data: memoryview, position: int) -> BatchHeader | Fault:
     """The header of the whole batch at `position`, or why there is none."""
     left = len(data) - position
+    if left < LOG_OVERHEAD:
+        return Fault.PARTIAL
+    # Each field is judged as soon as it is there, as Kafka does it.
+    offset, size_field = OFFSET_AND_SIZE.unpack_from(data, position)
+    if size_field < SMALLEST_SIZE[0]:
+        return Fault.SIZE if any(data[position : position + UP_TO_MAGIC]) else Fault.ZEROS
     if left < UP_TO_MAGIC:
         return Fault.PARTIAL
-    offset, size_field, leader_epoch, magic = HEADER_TO_MAGIC.unpack_from(data, position)
-    if not any(data[position : position + UP_TO_MAGIC]):
-        return Fault.ZEROS
-    if size_field < SMALLEST_SIZE[0]:
-        return Fault.SIZE
+    leader_epoch, magic = EPOCH_AND_MAGIC.unpack_from(data, position + LOG_OVERHEAD)
     if not 0 <= magic < len(SMALLEST_SIZE):
         return Fault.MAGIC
     if size_field < SMALLEST_SIZE[magic]:
