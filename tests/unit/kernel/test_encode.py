@@ -146,6 +146,14 @@ def columns_of(kernel: Kernel, columns: int, **more: Any) -> Any:
     return kernel.decode(data, selection=Selection(columns=columns, **more))
 
 
+@pytest.mark.parametrize("batch_bytes", [None, 0])
+def test_offsets_end_with_the_largest_number(kernel: Kernel, batch_bytes: int | None) -> None:
+    plan = Encoding(base_offset=INT64_MAX - 1, batch_bytes=batch_bytes)
+    assert kernel.walk(kernel.encode(rows(2), plan)).headers[-1].last_offset == INT64_MAX
+    with pytest.raises(ValueError, match="offsets must rise"):
+        kernel.encode(rows(3), plan)
+
+
 def test_columns_that_are_not_there_are_null_and_offsets_consecutive(kernel: Kernel) -> None:
     data = kernel.encode(columns_of(kernel, Column.TIMESTAMP), Encoding(base_offset=7))
     assert data == batch(record(0), record(1, later_ms=3), base_offset=7, max_timestamp=TIME + 3)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from crc32c import crc32c
 
 from esker.kernel.contract import PLAIN, Columns, Encoding, Rows
-from esker.kernel.layout import CRC, CRC_AT, CRC_FROM, HEADER, HEADER_SIZE, INT32_MAX, LOG_OVERHEAD, Codec
+from esker.kernel.layout import CRC, CRC_AT, CRC_FROM, HEADER, HEADER_SIZE, INT32_MAX, INT64_MAX, LOG_OVERHEAD, Codec
 from esker.kernel.reference.arrow import rows_of
 from esker.kernel.reference.codecs import compress
 from esker.kernel.reference.fields import put
@@ -66,7 +66,7 @@ def _rows(rows: Rows, encoding: Encoding) -> list[Row]:
 def _verify_offsets(rows: list[Row], base_offset: int, last_offset: int | None) -> None:
     least = base_offset
     for row in rows:
-        if row.offset < least:
+        if not least <= row.offset <= INT64_MAX:
             raise ValueError(f"offsets must rise: {row.offset} comes where at least {least} is due")
         least = row.offset + 1
     if rows and last_offset is not None and last_offset < rows[-1].offset:
