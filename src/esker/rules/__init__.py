@@ -1,0 +1,1 @@
+"""What should happen to a log, as pure functions of values: they touch no file, no clock and no chance."""
