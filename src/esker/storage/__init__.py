@@ -1,0 +1,1 @@
+"""The files of one partition: segments, indexes, snapshots, checkpoints. No live cursors, no threads."""
