@@ -41,8 +41,8 @@ test: style  ## everything, as CI runs it; the skips are named and counted at th
 bench: setup  ## measure against peers and limits: make bench, make bench ROW=kernel-check,kernel-decode
 	$(BIN)/python -m bench $(ROW)
 
-bench-kafka:  ## measure against a real Kafka (its rows come with the broker)
-	@echo 'There are no rows against a real Kafka yet: they come with the broker. make bench measures the rest.'
+bench-kafka: setup  ## measure beside a real Kafka, fetched through Maven: make bench-kafka ROW=log-check
+	$(BIN)/python -m bench --kafka $(ROW)
 
 campaign: ESKER_PROFILE = campaign
 campaign: style  ## the long profiles of the same tests, at most 90 minutes

@@ -22,6 +22,7 @@ EXAMPLES = """examples:
   python -m bench                              every row
   python -m bench kernel-check                 one row
   python -m bench kernel-check,kernel-decode   some rows
+  python -m bench --kafka                      every row beside a real Kafka
   python -m bench --list                       what each row measures
 ratio is always Esker against the peer: above 1 Esker is better. Medians of five interleaved rounds."""
 
@@ -36,6 +37,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "rows", nargs="?", default="all", metavar="name,name", help="the rows to run; all of them unless given"
     )
+    made.add_argument("--kafka", action="store_true", help="the rows beside a real Kafka, which needs Java and Maven")
     made.add_argument("--list", action="store_true", help="say what each row measures, and run none")
     made.add_argument(
         "--reports", type=Path, default=REPORTS, metavar="FOLDER", help="where the JSON goes (%(default)s)"
@@ -43,10 +45,11 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def chosen(names: str) -> list[Row]:
-    """The rows of these names, in the order given; ValueError names one that is not there."""
+def chosen(names: str, *, with_kafka: bool = False) -> list[Row]:
+    """The rows of these names, in the order given; ValueError names one that is not there. All are those that need a
+    real Kafka, or those that do not."""
     if names == "all":
-        return list(ROWS.values())
+        return [row for row in ROWS.values() if row.needs_kafka == with_kafka]
     for name in names.split(","):
         if name not in ROWS:
             raise ValueError(f"there is no row {name!r}: the rows are {', '.join(ROWS)}")
@@ -67,7 +70,7 @@ def run(row: Row, reports: Path) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser().parse_args(arguments)
     try:
-        rows = chosen(asked.rows)
+        rows = chosen(asked.rows, with_kafka=asked.kafka)
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2

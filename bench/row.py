@@ -38,6 +38,7 @@ class Row(NamedTuple):
     what: str
     set_up: Callable[[], Contest]
     larger_is_better: bool = True
+    needs_kafka: bool = False  # a real one, through Maven and Java: only `make bench-kafka` runs it
 
     def ratio(self, esker: float, peer: float) -> float:
         """How many times better Esker is; below 1 it is worse."""

@@ -5,6 +5,10 @@
 //   send NAME TOPIC TIMESTAMP KEY VALUE KEY:VALUE...      prints: sent OFFSET TIMESTAMP (all of them, in order, at the end)
 //   end TOPIC OFFSET                          waits until the log's end is there
 //   consume TOPIC ISOLATION                   prints: got TOPIC OFFSET TIMESTAMP TYPE KEY VALUE KEY:VALUE...
+//   consume-all ISOLATION TOPIC...            the same of several topics, by turns
+//   delete TOPIC OFFSET                       deletes the records before it
+//   bounds TOPIC...                           prints for each: bounds TOPIC EARLIEST LATEST
+//   producers TOPIC                           prints: producer TOPIC ID EPOCH COORDINATOR_EPOCH SEQUENCE TIMESTAMP OPEN_SINCE
 //   group GROUP PROTOCOL TOPIC OFFSET METADATA      joins, reads, commits that offset
 //   offsets NAME GROUP TOPIC OFFSET           adds a group's position to the open transaction
 import java.nio.charset.StandardCharsets;
@@ -52,7 +56,12 @@ public class Corpus {
             case "close" -> producers.remove(w[1]).close();
             case "send" -> sent.add(producer.send(record(w)));
             case "end" -> awaitEnd(new TopicPartition(w[1], 0), Long.parseLong(w[2]));
-            case "consume" -> consume(new TopicPartition(w[1], 0), w[2]);
+            case "consume" -> consume(List.of(w[1]), w[2]);
+            case "consume-all" -> consume(List.of(w).subList(2, w.length), w[1]);
+            case "delete" -> admin.deleteRecords(Map.of(
+                new TopicPartition(w[1], 0), RecordsToDelete.beforeOffset(Long.parseLong(w[2])))).all().get();
+            case "bounds" -> bounds(List.of(w).subList(1, w.length));
+            case "producers" -> producersOf(new TopicPartition(w[1], 0));
             case "group" -> group(w[1], w[2], w[3], Long.parseLong(w[4]), w[5]);
             case "offsets" -> producer.sendOffsetsToTransaction(
                 Map.of(new TopicPartition(w[3], 0), new OffsetAndMetadata(Long.parseLong(w[4]))),
@@ -105,7 +114,25 @@ public class Corpus {
     }
 
     static long end(TopicPartition partition) throws Exception {
-        return admin.listOffsets(Map.of(partition, OffsetSpec.latest())).partitionResult(partition).get().offset();
+        return offset(partition, OffsetSpec.latest());
+    }
+
+    static long offset(TopicPartition partition, OffsetSpec which) throws Exception {
+        return admin.listOffsets(Map.of(partition, which)).partitionResult(partition).get().offset();
+    }
+
+    static void bounds(List<String> topics) throws Exception {
+        for (String topic : topics) {
+            TopicPartition partition = new TopicPartition(topic, 0);
+            System.out.println("bounds " + topic + " " + offset(partition, OffsetSpec.earliest()) + " " + end(partition));
+        }
+    }
+
+    static void producersOf(TopicPartition partition) throws Exception {
+        for (ProducerState p : admin.describeProducers(List.of(partition)).partitionResult(partition).get().activeProducers())
+            System.out.println("producer " + partition.topic() + " " + p.producerId() + " " + p.producerEpoch() + " "
+                + p.coordinatorEpoch().orElse(-1) + " " + p.lastSequence() + " " + p.lastTimestamp() + " "
+                + p.currentTransactionStartOffset().orElse(-1));
     }
 
     static KafkaConsumer<byte[], byte[]> consumer(Map<String, Object> more) {
@@ -116,16 +143,24 @@ public class Corpus {
         return new KafkaConsumer<>(all, new ByteArrayDeserializer(), new ByteArrayDeserializer());
     }
 
-    static void consume(TopicPartition partition, String isolation) throws Exception {
-        long deadline = System.currentTimeMillis() + DEADLINE_MS, end = end(partition);
+    static void consume(List<String> topics, String isolation) throws Exception {
+        Map<TopicPartition, Long> ends = new HashMap<>();
+        for (String topic : topics) ends.put(new TopicPartition(topic, 0), end(new TopicPartition(topic, 0)));
+        long deadline = System.currentTimeMillis() + DEADLINE_MS;
         try (KafkaConsumer<byte[], byte[]> in = consumer(Map.of("isolation.level", isolation))) {
-            in.assign(List.of(partition));
-            in.seekToBeginning(List.of(partition));
-            while (in.position(partition) < end) {
+            in.assign(ends.keySet());
+            in.seekToBeginning(ends.keySet());
+            while (!atEnd(in, ends)) {
                 for (ConsumerRecord<byte[], byte[]> r : in.poll(Duration.ofMillis(100))) print(r);
-                if (System.currentTimeMillis() > deadline) throw new IllegalStateException(partition + " cannot be read to its end");
+                if (System.currentTimeMillis() > deadline) throw new IllegalStateException(topics + " cannot be read to their ends");
             }
         }
+    }
+
+    static boolean atEnd(KafkaConsumer<byte[], byte[]> in, Map<TopicPartition, Long> ends) {
+        for (Map.Entry<TopicPartition, Long> end : ends.entrySet())
+            if (in.position(end.getKey()) < end.getValue()) return false;
+        return true;
     }
 
     static void print(ConsumerRecord<byte[], byte[]> r) {

@@ -21,10 +21,13 @@ Noted = dict[str, Any]
 
 @dataclass
 class Answers:
-    """By topic: what producers sent, with the offsets and times they were told, and what a consumer got."""
+    """By topic: what producers sent, with the offsets and times they were told, what a consumer got, the log's start
+    and end, and the numbers of each producer that is listed."""
 
     sent: dict[str, list[Noted]] = field(default_factory=lambda: defaultdict(list))
     got: dict[str, list[Noted]] = field(default_factory=lambda: defaultdict(list))
+    bounds: dict[str, tuple[int, int]] = field(default_factory=dict)
+    producers: dict[str, list[list[int]]] = field(default_factory=lambda: defaultdict(list))
 
 
 class Script:
@@ -68,6 +71,10 @@ class Script:
         for words in answers:
             if words[0] == "got":
                 found.got[words[1]].append(_noted_got(words[2:]))
+            elif words[0] == "bounds":
+                found.bounds[words[1]] = (int(words[2]), int(words[3]))
+            elif words[0] == "producer":
+                found.producers[words[1]].append([int(word) for word in words[2:]])
         return found
 
 

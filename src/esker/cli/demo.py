@@ -1,6 +1,6 @@
-"""`esker demo`: the kernel and the record formats at work, on segment files and on a segment made here.
+"""`esker demo`: the kernel, the record formats and a log at work, on segment files and on what is made here.
 
-It only reads. The damage is done to a copy in memory.
+Of what it is shown it only reads: the damage is done to a copy in memory, and the log lives in a temporary folder.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING
 
 from esker import kernel
 from esker.base.errors import EskerError
-from esker.cli import speed
+from esker.cli import speed, story
 from esker.records.batch import batches, check
 from esker.records.text import codec_name, lines
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 SHOWN_LINES = 12
 LINE_WIDTH = 150
 
 
-def run(paths: Sequence[str]) -> None:
-    """The whole tour."""
+def run(paths: Sequence[str], command: Callable[[Sequence[str]], int]) -> None:
+    """The whole tour. `command` is the `esker` command itself."""
     print(f"The kernel in use is the {kernel.NAME} one.")
     segments = [segment for path in paths for segment in _segments(Path(path))]
     if segments:
@@ -31,6 +31,8 @@ def run(paths: Sequence[str]) -> None:
         chosen = max(segments, key=_interest)
         _look(chosen)
         _damage(chosen)
+    _title("a log written, killed, recovered, checked and shown")
+    story.tell(command)
     speed.show()
 
 

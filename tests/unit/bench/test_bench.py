@@ -139,13 +139,29 @@ def test_kernel_rows_are_skipped_without_the_native_kernel(monkeypatch: pytest.M
 
 def test_rows_are_those_that_are_documented() -> None:
     names = ["kernel-check", "kernel-decode", "kernel-encode"]
-    assert set(ROWS) == {each + twin for each in names for twin in ("", "-1k")}
-    assert all(row.what and row.unit == "MB/s" for row in ROWS.values())
+    assert {row.name for row in kernel_rows.ROWS} == {each + twin for each in names for twin in ("", "-1k")}
+    assert all(row.what and row.unit == "MB/s" for row in kernel_rows.ROWS)
+    assert {row.name for row in ROWS.values() if row.needs_kafka} == {"log-check", "log-check-1k", "log-dump"}
+
+
+def test_rows_beside_a_real_kafka_run_only_when_asked_for() -> None:
+    assert not any(row.needs_kafka for row in command.chosen("all"))
+    assert all(row.needs_kafka for row in command.chosen("all", with_kafka=True))
+    assert [row.name for row in command.chosen("log-check")] == ["log-check"]
+
+
+def test_rows_beside_a_real_kafka_are_skipped_without_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("JAVA_HOME", "ESKER_KAFKA_JARS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(Skipped, match="no java on the path"):
+        ROWS["log-check"].set_up()
 
 
 def test_list_says_what_each_row_measures(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["--list"]) == 0
-    assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines()] == list(ROWS)
+    shown = [line.split(":")[0] for line in capsys.readouterr().out.splitlines()]
+    assert shown == [name for name, row in ROWS.items() if not row.needs_kafka]
 
 
 def test_small_load_is_built_alike_by_the_peer(monkeypatch: pytest.MonkeyPatch) -> None:
