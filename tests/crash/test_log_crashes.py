@@ -35,6 +35,7 @@ from unit.log.kit import (
 )
 
 if TYPE_CHECKING:
+    from esker.base.config import LogConfig
     from esker.log.log import Log
     from esker.log.values import Deleted
 
@@ -57,10 +58,11 @@ class Moment(NamedTuple):
 class Story:
     """An act on a log, and what is promised at each moment of it."""
 
-    def __init__(self, *, ordered: bool) -> None:
+    def __init__(self, *, ordered: bool, chosen: LogConfig = CONFIG) -> None:
         self.files = CrashFiles(ordered=ordered)
         self.files.now_ms = NOW
-        self.log = new_log(self.files, CONFIG)
+        self.config = chosen
+        self.log = new_log(self.files, chosen)
         self.files.sync_folder("/")
         self.files.sync_folder("/logs")
         self.log.segments.sync_names()
@@ -251,15 +253,15 @@ def told(act: Callable[[Story], None], *, ordered: bool) -> Story:
     return story
 
 
-def survives(files: CrashFiles, moment: Moment, where: str) -> None:
+def survives(files: CrashFiles, moment: Moment, where: str, chosen: LogConfig = CONFIG) -> None:
     files.now_ms = NOW
     if not files.exists(FOLDER):
         assert not moment.must, where
         files.make_folder(FOLDER)
-    opened = reopened(files, CONFIG, moment.saved, clean=moment.clean)
+    opened = reopened(files, chosen, moment.saved, clean=moment.clean)
     try:
         looked_at(opened.log, moment)
-        log = again(files, opened.log)
+        log = again(files, opened.log, chosen)
         check_log(log)
         append(log)
         check_log(log)
@@ -278,12 +280,12 @@ def looked_at(log: Log, moment: Moment) -> None:
     assert not invented, f"invented batches that end at {invented}"
 
 
-def again(files: CrashFiles, log: Log) -> Log:
+def again(files: CrashFiles, log: Log, chosen: LogConfig) -> Log:
     """Closed and opened: nothing is left to do."""
     at = log.cursors
     log.close()
     saved = Checkpoints(at.log_start, at.log_end.offset, at.high_watermark.offset)
-    opened = reopened(files, CONFIG, saved, clean=True)
+    opened = reopened(files, chosen, saved, clean=True)
     assert not [line for line in opened.done if line.startswith(("cut", "dropped", "scanned"))], opened.done
     assert opened.log.cursors.log_end.offset == at.log_end.offset
     return opened.log
@@ -313,6 +315,108 @@ def test_log_survives_a_crash_at_any_operation(
             ways = next(keep)
         where = f"{act.__name__} stopped after {at} operations, keep={ways!r}, ordered={ordered}, seed={seed}"
         survives(story.files.crash(at, ways), story.at(at), where)
+
+
+# Wandering: acts in any order, which no story tells.
+
+STATES_OF_ONE = 12
+
+
+class Wanderer:
+    """Does this and that to a log, by a seed."""
+
+    def __init__(self, chance: Random) -> None:
+        self.chance = chance
+        chosen = config(
+            segment_bytes=chance.choice([200, 330, 700]),
+            index_interval_bytes=chance.choice([0, 0, 100]),
+            segment_index_bytes=chance.choice([40, 1 << 20]),
+            preallocate=chance.random() < 0.3,
+            retention_ms=100,
+        )
+        self.story = Story(ordered=chance.random() < 0.5, chosen=chosen)
+        self.epoch = 0
+        self.time = NOW
+
+    def wander(self, steps: int) -> Story:
+        acts = [self.send, self.send, self.send, self.end, self.follow, self.flush, self.flush]
+        rare = [self.truncate, self.truncate, self.retain, self.restart, self.reopen, self.lead]
+        for _ in range(steps):
+            self.time += 20
+            self.story.files.now_ms = self.time
+            self.chance.choice(rare if self.chance.random() < 0.2 else acts)()
+            self.story.did()
+        return self.story
+
+    def send(self) -> None:
+        log, producer_id = self.story.log, self.chance.choice([-1, 1, 2])
+        entry = log.producers.entries.get(producer_id)
+        sender = Sender()
+        if producer_id > 0:
+            is_open = entry is not None and entry.txn_first_offset >= 0
+            sequence = entry.last_sequence + 1 if entry else 0
+            sender = Sender(producer_id, 0, sequence, is_open or self.chance.random() < 0.5)
+        made = client_batch([b"%d" % self.time] * self.chance.randint(1, 3), sender, timestamp=self.time)
+        log.append_as_leader(made, self.epoch, self.time, VERIFIED)
+
+    def end(self) -> None:
+        end = marker(self.chance.choice([1, 2]), commit=self.chance.random() < 0.3)
+        self.story.log.append_marker(end._replace(timestamp=self.time), self.epoch, 0, self.time)
+
+    def follow(self) -> None:
+        at = self.story.log.cursors.log_end.offset + self.chance.choice([0, 0, 30])
+        sent = b"".join(leader_batch(at + place, [b"f"], self.epoch, timestamp=self.time) for place in (0, 1))
+        self.story.log.append_as_follower(sent, self.epoch, self.time)
+
+    def flush(self) -> None:
+        self.story.log.flush()
+        self.story.did()
+        if self.chance.random() < 0.7:
+            self.story.checkpoint()
+
+    def lead(self) -> None:
+        self.epoch += 1
+
+    def truncate(self) -> None:
+        log = self.story.log
+        offset = self.chance.randint(log.segments.first_base, log.cursors.log_end.offset)
+        self.story.about_to(lambda: remove(self.story, log.truncate_to(offset, self.time)))
+        self.story.checkpoint()
+        self.epoch += 1
+
+    def restart(self) -> None:
+        log = self.story.log
+        offset = max(0, log.cursors.log_end.offset + self.chance.choice([-20, -3, 0, 20]))
+        self.story.about_to(lambda: remove(self.story, log.truncate_fully_and_start_at(offset, self.time)))
+        self.story.checkpoint()
+        self.epoch += 1
+
+    def retain(self) -> None:
+        log = self.story.log
+        log.increment_high_watermark(log.cursors.log_end.offset)
+        self.story.about_to(lambda: remove(self.story, log.retain(self.time + 20)))
+
+    def reopen(self) -> None:
+        """A clean stop and start: the marker is there from after the close until the log is open."""
+        story = self.story
+        story.log.close()
+        story.checkpoint()
+        story.clean = True
+        story.did()
+        story.log = reopened(story.files, story.config, story.saved, clean=True).log
+        story.clean = False
+
+
+def test_log_survives_wherever_it_wandered(profile: str, seed: int) -> None:
+    for walk in range(STATES[profile] // STATES_OF_ONE):
+        chance = Random(f"{seed} {walk}")
+        story = Wanderer(chance).wander(25)
+        for _ in range(STATES_OF_ONE):
+            at = chance.randint(story.moments[0].operations, len(story.files.operations))
+            ways: list[str | int] = [KILLED, SYNCED, *(chance.randrange(1 << 32) for _ in range(8))]
+            keep = chance.choice(ways)
+            where = f"walk {walk} stopped after {at} operations, keep={keep!r}, seed={seed}"
+            survives(story.files.crash(at, keep), story.at(at), where, story.config)
 
 
 def test_a_lost_sync_would_be_seen() -> None:

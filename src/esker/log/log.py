@@ -141,7 +141,7 @@ class Log:
         if header.producer_id >= 0:
             self.producers.take(header, first_offset, max_timestamp)
             if header.attributes & TRANSACTIONAL:
-                self._set_first_unstable()
+                self._hold_back(first_offset, rolled, before.log_end.position or 0)
         flush_due = self.unflushed_count >= config.flush_messages
         return Appended(
             first_offset, last_offset, max_timestamp, append_time, self.cursors, flush_due, False, rolled, repacked
@@ -206,7 +206,7 @@ class Log:
             if isinstance(error, Corrupt):
                 raise Rejected(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
             raise
-        self._set_first_unstable()
+        self._hold_back(headers[0].base_offset, rolled, before.log_end.position or 0)
         flush_due = self.unflushed_count >= self.config.flush_messages
         first = headers[0].base_offset
         return Appended(first, last_offset, max_timestamp, -1, self.cursors, flush_due, rolled=rolled)
@@ -278,11 +278,26 @@ class Log:
             segments.limits = segments.limits.began(headers[0].max_timestamp)
         self.cursors = cursors.append(self.cursors, headers[-1].last_offset + 1, active.base_offset, active.size)
 
-    def _set_first_unstable(self) -> None:
-        first = self.producers.first_unstable
-        if first is None or self.cursors.first_unstable is None or first != self.cursors.first_unstable.offset:
-            position = None if first is None else self.position_of(first)
-            self._publish(cursors.set_first_unstable(self.cursors, position))
+    def _hold_back(self, offset: int, rolled: roll.RollReason | None, position: int) -> None:
+        """The last stable offset waits for the transactions that the batches just written at this offset are of. They
+        are written: an error now is none that can be answered as if nothing had been."""
+        begin = OffsetPosition(offset, self.segments.active.base_offset, position if rolled is None else 0)
+        try:
+            self._set_first_unstable(begin)
+        except OSError as error:
+            raise WriteNotTakenBack(error.errno, error.strerror, error.filename) from error
+
+    def _set_first_unstable(self, known: OffsetPosition | None = None) -> None:
+        first, before = self.producers.first_unstable, self.cursors.first_unstable
+        if first is None:
+            position = None
+        elif before is not None and first == before.offset:
+            return
+        elif known is not None and first == known.offset:
+            position = known
+        else:
+            position = self.position_of(first)
+        self._publish(cursors.set_first_unstable(self.cursors, position))
 
     def _publish(self, at: Cursors) -> None:
         before = self.cursors.last_stable.offset

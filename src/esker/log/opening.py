@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from esker.base.config import LogConfig
     from esker.rules.recovery import Step
 
+DELETED_TXN_INDEX = f"{FileKind.TXN_INDEX}{Suffix.DELETED}"
 INDEXES = (FileKind.INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX)
 
 
@@ -84,6 +85,7 @@ class Opening:
         self.left = Left(0, 0)
         self.found: dict[int, Found] = {}
         self.scanned: set[int] = set()
+        self.half_deleted: set[int] = set()  # their transaction index is gone, which nobody would miss
         self.segments: dict[int, Segment] = {}
         self.told = Told(Known(place, (), (), self.checkpoints.log_start))
 
@@ -103,6 +105,9 @@ class Opening:
 
     def _tidy(self) -> None:
         names = self.files.names(self.place.folder)
+        self.half_deleted = {
+            file.base_offset for file in map(parse_segment_file, filter(_is_deleted_txn_index, names)) if file
+        }
         next_offsets = {name: self._swapped(name) for name in recovery.finished_swaps(names)}
         for step in recovery.tidy(names, next_offsets):
             self._do(step)
@@ -149,6 +154,8 @@ class Opening:
     def _distrusted(self, base_offset: int, following: int | None) -> str:
         """Why the indexes of a segment are not believed; '' when they are. Of the last one the end is looked at."""
         segment = self.segments[base_offset]
+        if base_offset in self.half_deleted:
+            return "it was deleted, and not all of that reached the disk"
         fault = segment.fault(following)
         if fault is not None:
             return f"{fault.path}: {fault.why}"
@@ -322,3 +329,7 @@ class Opening:
         headers = (header for base in sorted(self.segments) for header in self.segments[base].headers())
         self.told.epochs = [(header.leader_epoch, header.base_offset) for header in headers]
         return Epochs()
+
+
+def _is_deleted_txn_index(name: str) -> bool:
+    return name.endswith(DELETED_TXN_INDEX)

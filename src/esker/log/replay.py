@@ -94,6 +94,8 @@ def producers_at(known: Known, end_offset: int) -> Producers:
     """As the records below this offset tell, from the newest snapshot that can be read on. Damage
     is passed over here: it is for `check` to tell."""
     offset, producers = _from_snapshot(known, end_offset)
+    if offset >= end_offset:
+        return producers
     segments = list(known.segments)
     following = [segment.base_offset for segment in segments[1:]]
     for segment, end in zip(segments, [*following, INT64_MAX], strict=True):

@@ -389,3 +389,33 @@ def test_two_overlong_segments_are_split(disk: CrashFiles) -> None:
     disk.write_new(path(second), bytes(leader_batch(second) + leader_batch(second + FAR)))
     found = opened(disk)
     assert [segment.base_offset for segment in found.log.segments] == [0, FAR, 2 * FAR, second, second + FAR]
+
+
+def test_close_leaves_a_snapshot_that_a_power_cut_does_not_take(make: Make, disk: CrashFiles) -> None:
+    log = make()
+    disk.sync_folder("/")
+    disk.sync_folder("/logs")
+    log.append_as_leader(client_batch(sender=Sender(5, 0, 0)), 0, NOW)
+    log.flush()
+    log.close()
+    found = opened(disk.crash(), saved=Checkpoints(0, 1, 0), clean=True)
+    assert found.log.producers.entries[5].last_sequence == 0
+
+
+def test_epoch_that_the_batches_belie_is_forgotten(make: Make, disk: CrashFiles) -> None:
+    log = make()
+    append(log)
+    append(log)
+    left = disk.crash(None, KILLED)
+    left.write_new(f"{FOLDER}/leader-epoch-checkpoint", b"0\n2\n0 0\n7 1\n")
+    assert [tuple(each) for each in opened(left).log.epochs.entries] == [(0, 0)]
+
+
+def test_segment_that_was_half_deleted_is_scanned(make: Make, disk: CrashFiles) -> None:
+    log = make()
+    log.append_as_leader(client_batch(sender=Sender(1, 0, 0, True)), 0, NOW, VERIFIED)
+    log.append_marker(marker(1, commit=False), 0, 0, NOW)
+    log.close()
+    disk.replace(path(0, ".txnindex"), path(0, ".txnindex.deleted"))
+    found = opened(disk, saved=Checkpoints(0, 2, 2), clean=True)
+    assert [each.producer_id for each in found.log.segments.active.txn_index.entries()] == [1]
