@@ -53,11 +53,16 @@ def reading(call: Call[P, R]) -> Call[P, R]:
     """A call that changes nothing, perhaps of another thread: where a file is gone that was looked at, it was deleted
     meanwhile, and a second look finds the log as it is now."""
 
-    def twice(log: Log, /, *args: P.args, **kwargs: P.kwargs) -> R:
+    def looked(log: Log, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        if log.out_of_service is not None:
+            log.verify_in_service()
         try:
             return call(log, *args, **kwargs)
         except FileNotFoundError:
-            return call(log, *args, **kwargs)
+            return again(log, *args, **kwargs)
+        except OSError as error:
+            raise log.broken_by(error) from error
 
-    update_wrapper(twice, call)
-    return touching_files(twice)
+    again = touching_files(call)
+    update_wrapper(looked, call)
+    return looked
