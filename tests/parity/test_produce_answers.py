@@ -9,8 +9,7 @@ import pytest
 from esker.base.faults import Fault
 from esker.base.kafka_errors import ErrorCode
 from esker.kernel.contract import Accepted, BatchHeader, Encoding, Kernel, Record, Refused, Rows
-from esker.kernel.layout import Attribute, Codec
-from esker.records.record import wrap64
+from esker.kernel.layout import Attribute, Codec, wrap64
 from parity.broker import Broker
 from parity.crafted import batch, record, records
 from parity.differences import OURS, code_of, ours_to

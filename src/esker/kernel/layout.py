@@ -50,3 +50,8 @@ class Attribute(IntFlag):
     TRANSACTIONAL = 0x10
     CONTROL = 0x20
     DELETE_HORIZON = 0x40
+
+
+def wrap64(number: int) -> int:
+    """The number as Java's long keeps it."""
+    return (number + 2**63) % 2**64 - 2**63

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from esker import kernel
 from esker.kernel.contract import Accepted, Encoding, Rows
-from esker.kernel.layout import Attribute
+from esker.kernel.layout import Attribute, wrap64
 from esker.log.values import Repacked
-from esker.records.record import wrap64
 from esker.rules import append
 
 if TYPE_CHECKING:

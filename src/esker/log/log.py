@@ -12,7 +12,6 @@ transactions, what is known of producers.
 
 from __future__ import annotations
 
-import errno
 import logging
 from typing import TYPE_CHECKING
 
@@ -26,6 +25,7 @@ from esker.log.guard import all_or_broken, touching_files
 from esker.log.replay import Known, aborted, producers_at, remember, take_back, take_over
 from esker.log.segments import Place, Segments
 from esker.log.values import Appended, Deleted, Flush, NotSynced
+from esker.ports.files import is_full_disk
 from esker.records.control import end_marker_batch
 from esker.rules import append, cursors, retention, roll
 from esker.rules.cursors import Cursors, OffsetPosition
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 TRANSACTIONAL = int(Attribute.TRANSACTIONAL)
 
 
@@ -93,7 +92,7 @@ class Log:
         """What the caller is told. A full disk breaks nothing, as long as what it refused was taken back. Also for who
         ran a flush that raised NotSynced."""
         path = error.filename or self.place.folder
-        if error.errno in FULL_DISK and not isinstance(error, WriteNotTakenBack | NotSynced):
+        if is_full_disk(error) and not isinstance(error, WriteNotTakenBack | NotSynced):
             return Rejected(ErrorCode.KAFKA_STORAGE_ERROR, f"{path}: {error.strerror}")
         failed = StorageFailed(path, error)
         self.out_of_service = str(failed)
@@ -260,7 +259,7 @@ class Log:
         try:
             self._enter(epochs)
         except OSError as error:
-            if error.errno not in FULL_DISK:
+            if not is_full_disk(error):
                 raise
 
     def _write(self, batch: bytes | bytearray | memoryview, last_offset: int, max_timestamp: int) -> None:
@@ -393,7 +392,7 @@ class Log:
         try:
             self._roll(self.cursors.log_end.offset, now_ms)
         except OSError as error:
-            if error.errno not in FULL_DISK or isinstance(error, WriteNotTakenBack):
+            if not is_full_disk(error) or isinstance(error, WriteNotTakenBack):
                 raise
             return False
         return True

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
 NANOS_PER_MS = 1_000_000
+# What the system answers when there is no room, or no more for this user.
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 # What the system answers where a file may be read but not written.
 READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
@@ -133,6 +135,11 @@ else:
         asked = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
         pid: int = struct.unpack("hhqqi", fcntl.fcntl(fd, fcntl.F_GETLK, asked))[4]
         return pid
+
+
+def is_full_disk(error: OSError) -> bool:
+    """Did it fail only because there is no room?"""
+    return error.errno in FULL_DISK
 
 
 class RealFile:

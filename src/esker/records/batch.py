@@ -13,9 +13,9 @@ from esker import kernel
 from esker.base.errors import Corrupt
 from esker.base.faults import Fault, Finding
 from esker.kernel.contract import UNPACKED_LIMIT, BatchHeader, Check
-from esker.kernel.layout import CRC_FROM
+from esker.kernel.layout import CRC_FROM, wrap64
 from esker.records import legacy
-from esker.records.record import LogRecord, TimestampType, wrap64
+from esker.records.record import LogRecord, TimestampType
 from esker.records.walk import headers
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from esker import kernel
 from esker.kernel.contract import PLAIN, Encoding, Rows
-from esker.kernel.layout import CODEC_BITS, HEADER_SIZE
-from esker.records.record import wrap64
+from esker.kernel.layout import CODEC_BITS, HEADER_SIZE, wrap64
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,9 +17,9 @@ from esker import kernel
 from esker.base.errors import Corrupt
 from esker.base.faults import Fault, Finding
 from esker.kernel.contract import UNPACKED_LIMIT, BatchHeader, Check, Encoding, Rows
-from esker.kernel.layout import INT64_MAX, LEGACY_MESSAGE, LEGACY_TIMESTAMP, Attribute, Codec
+from esker.kernel.layout import INT64_MAX, LEGACY_MESSAGE, LEGACY_TIMESTAMP, Attribute, Codec, wrap64
 from esker.records import lz4_header
-from esker.records.record import LogRecord, TimestampType, wrap64
+from esker.records.record import LogRecord, TimestampType
 from esker.records.walk import headers
 
 if TYPE_CHECKING:

@@ -27,8 +27,3 @@ class LogRecord(NamedTuple):
     key: bytes | None
     value: bytes | None
     headers: tuple[tuple[bytes, bytes | None], ...] = ()
-
-
-def wrap64(number: int) -> int:
-    """The number as Java's long keeps it."""
-    return (number + 2**63) % 2**64 - 2**63

@@ -5,16 +5,16 @@ The name tells where it was: `<log file>.<position>-<end>.cut`. It holds the byt
 
 from __future__ import annotations
 
-import errno
 import posixpath
 from typing import TYPE_CHECKING
+
+from esker.ports.files import is_full_disk
 
 if TYPE_CHECKING:
     from esker.ports.files import Files
 
 PIECE = 1 << 20
 SUFFIX = ".cut"
-FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 
 
 def set_aside(files: Files, path: str, position: int, end: int) -> str | None:
@@ -24,7 +24,7 @@ def set_aside(files: Files, path: str, position: int, end: int) -> str | None:
     try:
         _copy(files, path, target, (position, end))
     except OSError as error:
-        if error.errno not in FULL_DISK:
+        if not is_full_disk(error):
             raise
         if files.exists(target):
             files.remove(target)

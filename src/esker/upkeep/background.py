@@ -13,7 +13,7 @@ from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, NamedTuple
 
 from esker.base.errors import Rejected, StorageFailed
-from esker.upkeep.reserve import is_full_disk
+from esker.ports.files import is_full_disk
 
 if TYPE_CHECKING:
     from esker.ports.clock import Clock

@@ -18,11 +18,11 @@ from esker.base.kafka_errors import ErrorCode
 from esker.base.types import TopicPartition
 from esker.log import opening
 from esker.metadata.store import Topic, TopicExists
+from esker.ports.files import is_full_disk
 from esker.rules import layout
 from esker.rules.layout import FileKind, Folder, FolderKind, is_topic_name
 from esker.storage.checkpoints import write_topic_id
 from esker.upkeep.loading import Hosted, Opener
-from esker.upkeep.reserve import is_full_disk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -6,26 +6,22 @@ It is written and not only grown: a hole takes no room. A Kafka that starts on t
 
 from __future__ import annotations
 
-import errno
 import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
+
+from esker.ports.files import is_full_disk
 
 if TYPE_CHECKING:
     from esker.ports.files import Files
 
 NAME = ".esker-reserve"
 PIECE = 1 << 20
-FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 ROOM_FACTOR = 4  # so many times its size must be free before it is made again
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
-
-
-def is_full_disk(error: OSError) -> bool:
-    return error.errno in FULL_DISK
 
 
 class Reserve:

@@ -21,10 +21,10 @@ from esker.kernel.layout import (
     STAMPED,
     Attribute,
     Codec,
+    wrap64,
 )
 from esker.kernel.reference.fields import put
 from esker.kernel.reference.records import Spans, record_spans, unpacked_block, verify_checksum
-from esker.kernel.reference.varint import wrap64
 from esker.kernel.reference.walk import bytes_of, header_at, walk
 
 if TYPE_CHECKING:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from esker.base.errors import Corrupt
 from esker.base.faults import Fault, Finding
 from esker.kernel.contract import DECODED_BYTES_MAX, EVERYTHING, BatchHeader, Column, Columns, Selection
-from esker.kernel.layout import INT32_MAX, Codec
+from esker.kernel.layout import INT32_MAX, Codec, wrap64
 from esker.kernel.reference import arrow
 from esker.kernel.reference.records import Span, Spans, record_spans, unpacked_block, verify_checksum
-from esker.kernel.reference.varint import wrap64
 from esker.kernel.reference.walk import begin, bytes_of, header_at
 
 if TYPE_CHECKING:

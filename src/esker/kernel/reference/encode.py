@@ -7,11 +7,22 @@ from typing import TYPE_CHECKING, NamedTuple
 from crc32c import crc32c
 
 from esker.kernel.contract import PLAIN, Columns, Encoding, Rows
-from esker.kernel.layout import CRC, CRC_AT, CRC_FROM, HEADER, HEADER_SIZE, INT32_MAX, INT64_MAX, LOG_OVERHEAD, Codec
+from esker.kernel.layout import (
+    CRC,
+    CRC_AT,
+    CRC_FROM,
+    HEADER,
+    HEADER_SIZE,
+    INT32_MAX,
+    INT64_MAX,
+    LOG_OVERHEAD,
+    Codec,
+    wrap64,
+)
 from esker.kernel.reference.arrow import rows_of
 from esker.kernel.reference.codecs import compress
 from esker.kernel.reference.fields import put
-from esker.kernel.reference.varint import wrap64, write_varint
+from esker.kernel.reference.varint import write_varint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

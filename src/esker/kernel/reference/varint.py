@@ -36,8 +36,3 @@ def write_varint(number: int) -> bytes:
         left >>= 7
     out.append(left)
     return bytes(out)
-
-
-def wrap64(number: int) -> int:
-    """The number as Java's long keeps it."""
-    return (number + 2**63) % 2**64 - 2**63
